@@ -33,9 +33,11 @@ class Command(Served):
         self._token, self._name, self._rounds = found_gateway(folder, where), f"{processes} processes", 0
         self.connections = CONNECTIONS * processes
         told = {**SETTINGS, "database": where, "key_file": config_at(folder, where).key_file, "port": 0}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TARRY_")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tarry", "serve", "--processes", str(processes), "--json"],
-            env=os.environ | {f"TARRY_{name.upper()}": str(value) for name, value in told.items()},
+            env=kept | {f"TARRY_{name.upper()}": str(value) for name, value in told.items()},
+            stderr=subprocess.DEVNULL,  # its log
             stdout=subprocess.PIPE,
             text=True,
         )

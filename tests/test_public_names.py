@@ -76,6 +76,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.space_policy.change_policy_of": PRINTS,
     "tarry.keep.store.Clock": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
+    "tarry.keep.postgres_wire.Wire": "likewise",
     "tarry.keep.keys.Seal": PROTOCOL,
     "tarry.keep.store.Store": PROTOCOL,
     "tarry.keep.store.Transaction": PROTOCOL,

@@ -136,7 +136,7 @@ def test_somebody_searches_and_reads_without_a_complaint_of_the_browser(shown):
 
 #: One page of each kind: first pages, tables, long code, pictures, formulas, search results, a decision.
 KINDS = (
-    *("index", "readme", "study", "api", "production", "glossary", "search", "choosing", "notebook"),
+    *("index", "readme", "study", "http", "production", "glossary", "search", "choosing", "notebook"),
     *("benchmarks", "theory", "decisions/0013-one-accounts-outage"),
 )
 

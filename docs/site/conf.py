@@ -19,4 +19,4 @@ html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
 html_permalinks = False
-html_context = {"opening": "tarry hides who acts under several names, by when their acts appear."}
+html_context = {"opening": "Random delays, so that times do not show which names are one person's."}

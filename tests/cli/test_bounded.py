@@ -125,6 +125,16 @@ def test_whatever_ends_the_work_is_told(folder, name):
     )
 
 
+@pytest.mark.parametrize("trouble", ["OSError(12, 'Cannot allocate memory')", "OSError('os error 12')"])
+def test_a_file_that_cannot_be_mapped_for_want_of_memory_is_no_answer_that_cannot_be_written(
+    folder, trouble
+):
+    """With the system's number, or without one where a limit has nearly been reached."""
+    body = f"import tarry.readers.free_memory as r; r.is_short = lambda: True; raise {trouble}"
+
+    assert is_one_sentence(gives(folder, body)).startswith("tarry: there is too little memory for this:")
+
+
 def test_a_mistake_of_ours_stays_a_traceback(folder):
     """Nobody is told of memory where there is enough of it."""
     done = gives(folder, "raise KeyError('mistake')")

@@ -18,7 +18,7 @@ CLIENTS, REQUESTS, WORKERS = 16, 3, 2
 def budget(program: str) -> int:
     """What the page says, before workers are counted."""
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    found = re.search(rf"`{program}` holds at most (\d+) connections and one more for each", text)
+    found = re.search(rf"`{program}` holds at most (\d+)(?: connections)?,? and one more for each", text)
     assert found, "the page does not say it"
     return int(found[1])
 

@@ -1,6 +1,7 @@
 """One call of an HTTP server: bounded in time, and nothing of a stranger's words goes further."""
 
 import socket
+import sys
 import time
 import tracemalloc
 
@@ -304,7 +305,7 @@ def test_a_server_that_drips_does_not_hold_the_worker(receiver, head):
 
 
 def test_a_server_that_says_continue_for_ever_does_not_hold_the_worker(receiver):
-    """Provisional answers are no answer."""
+    """Provisional answers are no answer; Python 3.14 gives up after a hundred of them, before the time."""
 
     def go_on(file, stopping):
         end = time.monotonic() + LONG_S
@@ -313,8 +314,11 @@ def test_a_server_that_says_continue_for_ever_does_not_hold_the_worker(receiver)
 
     receiver.answer = go_on
 
-    with pytest.raises(NoAnswer, match="did not answer within"):
-        timed(lambda: ask(receiver, timeout_s=SOON_S))
+    gives_up = sys.version_info >= (3, 14)
+    with pytest.raises(
+        NoAnswer, match="something that is not HTTP" if gives_up else "did not answer within"
+    ):
+        ask(receiver, timeout_s=SOON_S) if gives_up else timed(lambda: ask(receiver, timeout_s=SOON_S))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """JSON of any length, value by value: whatever its form, its spacing and the size of its blocks."""
 
 import json
+import sys
 import tracemalloc
 from itertools import chain
 from unittest import mock
@@ -19,6 +20,13 @@ SCALARS = (
 INNER = st.recursive(SCALARS, lambda of: st.lists(of, max_size=3) | st.dictionaries(TEXTS, of, max_size=3))
 OBJECTS = st.dictionaries(TEXTS, INNER, max_size=3)
 SPACES = st.text(" \t\r\n", max_size=3)
+
+#: Python 3.14 counts bytes of its stack instead of brackets, and reads to the end.
+TOO_DEEP = (
+    "ends inside what begins in line 1: copy it again, to its end"
+    if sys.version_info >= (3, 14)
+    else "has damage in line 1 (too many brackets in one another): repair that line"
+)
 
 
 def cut(text, size):
@@ -148,7 +156,7 @@ def test_a_stream_that_is_cut_off_is_never_taken_for_whole(objects, size, data):
             '{"a": "x\ny"}   ' + " " * 20,
             "has damage in line 1 (Invalid control character at): repair that line",
         ),
-        ('{"a":' * 20_000, "has damage in line 1 (too many brackets in one another): repair that line"),
+        ('{"a":' * 20_000, TOO_DEEP),
         ('{"a": 1}\n\n{"a": 2', "ends inside what begins in line 3: copy it again, to its end"),
         ('\n[{"a": 1},\n', "ends inside the array that begins in line 2: copy it again, to its end"),
         (" \n\n", "has nothing but blank lines: give one with JSON in it"),

@@ -20,6 +20,7 @@ from tarry.study.attack.nearest import nearest_test
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.best_cutoff import best_score, longest_score
+from tarry.study.pairs import common_unit
 from tarry.study.person import (
     CONFIDENCES,
     calls_at,
@@ -32,6 +33,7 @@ from tarry.study.person import (
 from tarry.study.practice import MICROSECONDS, Practice, Shown
 from tarry.study.question import Question
 from tarry.study.replay import replay
+from tarry.study.score import Counts, Score
 from tarry.study.table import event_table, table_of
 
 DAY = 86_400 * MICROSECONDS
@@ -218,6 +220,27 @@ def test_the_longest_cutoff_is_the_longest_of_all(rows, right, seed):
         assert found.counts.claims == good[-1].counts.claims
 
 
+def test_the_longest_cutoff_is_found_behind_many_that_might_be_right():
+    """Past 100 each step could have been right often enough, and was not: no look there is the last one."""
+
+    def score(cutoffs):
+        return [
+            Score(
+                cutoff=cutoff,
+                persons=cutoff + 4 + (cutoff <= 100),
+                counts=Counts(
+                    true_positives=0,
+                    false_positives=2 * cutoff + 10,
+                    false_negatives=0,
+                    true_negatives=0,
+                ),
+            )
+            for cutoff in cutoffs
+        ]
+
+    assert longest_score(score, np.array([0, 1, 2]), 256, 0.5).cutoff == 100
+
+
 # --- real histories -------------------------------------------------------------------------------
 
 
@@ -233,6 +256,7 @@ class Looped(NamedTuple):
     own: np.ndarray  # whether it is one person's
     batched: np.ndarray  # whether it is linked
     earlier: np.ndarray  # its first row
+    later: np.ndarray
 
 
 def looped(table, seen, window, reach, farthest):
@@ -248,7 +272,8 @@ def looped(table, seen, window, reach, farthest):
         kinds = (other, other & own, between & own, between, day & own, day, linked)
         counts += [np.count_nonzero(kind) for kind in kinds]
         near = np.flatnonzero(other & (away <= farthest))
-        close.append((away[near], own[near], linked[near], np.full(len(near), row, dtype=np.int32)))
+        first = np.full(len(near), row, dtype=np.int32)
+        close.append((away[near], own[near], linked[near], first, near.astype(np.int32) + row + 1))
     pairs, persons, *others, linked = counts.tolist()
     pooled = (np.concatenate(column) for column in zip(*close, strict=True))
     return Looped(pairs, persons, tuple(others[:2]), tuple(others[2:]), linked, *pooled)
@@ -279,20 +304,27 @@ def sample_of(name):
 def test_on_real_histories_every_figure_is_that_of_a_loop(name):
     """Small ones whole, of large ones the people of a sample; under a policy, as an observer sees it.
 
-    Claims at each cutoff by both truths, all yardsticks, the best cutoff, and who can be called.
+    Claims at each cutoff by both truths, all yardsticks, the best cutoff, who can be called and who has
+    most of it, for two observers.
     """
     table = sample_of(name)
     question = Question(
         practices=[replay(Policy(epsilon="1", gap="11m"), "mine")],
+        observers=["notified", "poller:10m"],
         cutoffs=["10s", "5m", "1h"],
         seed=2,
         different=False,
     )
     report = audit(table, question)
-    [run], [line], found = report.runs, report.lines, report.yardsticks["mine"]
-    seen = question.practices[0].show(table.history, Seeded(2, 0)).release
+    shown = question.practices[0].show(table.history, Seeded(2, 0))
+    for run, line, observer in zip(report.runs, report.lines, question.observers, strict=True):
+        figures_are_those_of_a_loop(table, report, run, line, observer.see(shown))
+
+
+def figures_are_those_of_a_loop(table, report, run, line, seen):
+    found = report.yardsticks["mine"]
     farthest = max(DAY, 5 * MINUTE + 2 * int(np.ptp(seen - table.time)))
-    unit = int(np.gcd.reduce(seen - seen[0]))
+    unit = common_unit(seen)
     while unit < farthest:  # cutoffs are looked for up to the first doubling that finds every linked pair
         unit *= 2
     loop = looped(table, seen, 5 * MINUTE, 16 * MINUTE, unit)
@@ -312,9 +344,30 @@ def test_on_real_histories_every_figure_is_that_of_a_loop(name):
     assert line.lift == pytest.approx(line.right_person.mean / (loop.persons / loop.pairs))
     assert line.excess == pytest.approx(line.right_person.mean - loop.reference[0] / loop.reference[1])
     for confidence in CONFIDENCES:
-        longest = cutoffs[rights >= confidence].max(initial=-1)
-        rows = loop.earlier[loop.own & (loop.apart <= longest)]
-        assert line.called[confidence] == len(np.unique(table.actor[rows]))
+        claimed = loop.apart <= cutoffs[rights >= confidence].max(initial=-1)
+        people_are_those_of_a_loop(table, run.people.calls[confidence], loop, claimed)
+
+
+def people_are_those_of_a_loop(table, calls, loop, claimed):
+    """Who is called, who has most of it, how often claims about each are right, and sizes of activity."""
+    ranks = table.actor_rank
+    rights = claimed & loop.own
+    own = np.bincount(ranks[loop.earlier[rights]], minlength=table.actors)
+    sides = (
+        np.bincount(ranks[side[claimed]], minlength=table.actors) for side in (loop.earlier, loop.later)
+    )
+    about = sum(sides) - own  # a claim about two acts of a person is one claim about that person
+    most, acts = np.sort(own)[::-1], np.bincount(ranks)
+
+    assert (calls.people, calls.called) == (table.actors, np.count_nonzero(own))
+    if own.any():
+        assert calls.top_share == pytest.approx(most[0] / own.sum())
+        assert calls.top_ten_share == pytest.approx(most[:10].sum() / own.sum())
+    if about.any():
+        assert calls.mean_right == pytest.approx((own[about > 0] / about[about > 0]).mean())
+    for size in calls.sizes:
+        inside = (acts >= size.least) & (acts <= (size.most or acts.max()))
+        assert (size.people, size.called) == (inside.sum(), np.count_nonzero(own[inside]))
 
 
 # --- made-up histories with a known truth ---------------------------------------------------------

@@ -130,6 +130,21 @@ def test_times_far_from_1970_score_the_same():
     assert scores[0] == pytest.approx(scores[1], rel=1e-12)
 
 
+def test_whoever_sees_moments_may_look_at_dates_alone():
+    """Scores with times cut to the day are those of somebody who was told no more."""
+    table = people(np.random.default_rng(7), pairs=3, shared=4)
+    names = Pseudonyms(table=table, sides=table.target % 2)
+    told = Sight(names=names, seen=table.time // DAY * DAY, widths=(HOUR, DAY), pause=HOUR)
+    looked = Sight(names=names, seen=table.time, widths=(HOUR, DAY), pause=HOUR, grid=DAY)
+
+    assert looked.scores(0, HOUR).tolist() == told.scores(0, HOUR).tolist()
+    assert (
+        looked.scores(0, HOUR).tolist()
+        != Sight(names=names, seen=table.time, widths=(HOUR,), pause=HOUR).scores(0, HOUR).tolist()
+    )
+    assert looked.ways[0].text.startswith("within 1h, times cut to 1d, bursts as one")
+
+
 def test_a_burst_counts_once_where_pauses_are_asked_for():
     table = event_table(actor=[1] * 4, target=[1, 1, 1, 2], time=[0, 5, 9, 2 * HOUR])
     names = Pseudonyms(table=table, sides=table.target - 1, least=1)
@@ -386,6 +401,9 @@ def test_less_is_below_only_beyond_chance():
 
     assert not interval_below(same, same, who)
     assert interval_below(np.where(who < 40, 0.0, same), np.where(who < 40, 1.0, same), who)
+    few = np.where(who < 6, 1.0, same), np.where(who < 6, 0.0, same)
+    assert interval_below(few[1], few[0], who)
+    assert not interval_below(few[1], few[0], who, looks=100), "one of so many may be so by chance"
     assert not interval_below(same, (rng.random(200) < 0.5).astype(float), who)
 
 
@@ -508,6 +526,20 @@ def test_a_question_that_asks_nothing_is_refused(choices, sentence):
         WatchQuestion(**choices)
 
     assert str(refused.value) == sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wiki_webdocs_a", "git_oslo", "qa_forum"])
+def test_on_real_histories_nothing_is_not_below_what_hides_more(name):
+    """Neither below policies and mixes nor below dates alone, where bursts outvote what is regular."""
+    table = table_of(read_history(data_file(f"{name}.parquet")), bots=None)
+    hidden = [POLICY, replay(Policy(epsilon="0.5", gap="1h"), "wide"), baseline("mix:1h")]
+    found = watch(table, WatchQuestion(practices=hidden, splits=1, most_queries=200))
+    attack = [one for one in found.findings if one.attack == "likelihood"]
+    nothing = {one.split: one for one in attack if one.practice == "nothing"}
+
+    assert all(one.first.mean <= nothing[one.split].first.high for one in attack)
+    assert not any("too weak" in note for note in found.notes)
 
 
 @pytest.mark.slow

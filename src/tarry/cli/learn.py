@@ -40,7 +40,7 @@ from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import parse_duration, parse_number
 from tarry.core.policy_file import write_policy
-from tarry.study.memory import ADVISE
+from tarry.study.memory import LEARN
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.core.policy import Policy
@@ -153,7 +153,7 @@ def _learner(arguments: argparse.Namespace, options: Mapping[str, Any]) -> "Iter
         from tarry.study.recommend import advise  # noqa: PLC0415 - only where the study is installed
         from tarry.study.season import learn_season  # noqa: PLC0415 - likewise
 
-        table = open_table(arguments, open_columns(arguments, ADVISE))
+        table = open_table(arguments, open_columns(arguments, LEARN))
         print_notes(table.notes)
         yield _Learner(partial(advise, table), partial(learn_season, table))
         return

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from difflib import get_close_matches
+from errno import ENOMEM
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -163,12 +164,16 @@ def _main(words: list[str]) -> int:
     except BrokenPipeError:  # nothing left to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        if error.filename:
+        from tarry.readers.free_memory import is_short  # noqa: PLC0415 - hardly ever needed
+
+        if error.errno == ENOMEM or (error.errno is None and is_short()):  # libraries give no number
+            print(f"tarry: {TOO_LITTLE}", file=sys.stderr)
+        elif error.filename:
             print(f"tarry: {error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
         elif isinstance(error, FileNotFoundError):  # no answer ends like that
             print("tarry: the working directory is gone: change to one that exists", file=sys.stderr)
         else:
-            print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
+            print(f"tarry: the answer cannot be written: {error.strerror or error}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return WRONG
     except KeyboardInterrupt:

@@ -12,6 +12,8 @@ __all__ = ["Scoring", "Seeking", "best_score", "longest_score", "remembering", "
 #: A best cutoff is found to within this part of all claims.
 _CLOSE = 0.001
 _ROUNDS = 64
+#: The longest cutoff is looked for among the last ones that are open.
+_LAST = 8
 Scoring = Callable[[Sequence[int]], list[Score]]
 #: A search that asks for the scores at some cutoffs, is given them, and in the end has an answer.
 Seeking = Generator[Sequence[int], Sequence[Score], Score | None]
@@ -113,9 +115,9 @@ def seek_longest(unit: int, farthest: int, right: float) -> Seeking:
             for low, high in pairwise(search.scores)
             if high.cutoff > beyond and _bound(low, high) >= right
         ]
-        if not (new := search.split(open_ones[-8:])):
+        if not (new := search.split(open_ones)):
             return good[-1] if good else None
-        search.add((yield new))
+        search.add((yield new[-_LAST:]))
     return good[-1] if good else None
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "ADVISE",
     "ATTACK",
     "BASE",
+    "LEARN",
     "SIMULATE",
     "Work",
     "check_base",
@@ -53,7 +54,8 @@ class Work:
 SIMULATE = Work(150)
 #: Replay and attack, whatever the practices and draws: one at a time is held.
 ATTACK = Work(330)
-#: Learn policies, measure them, and recommend one.
+#: Learn policies, measure them, and recommend one; an audit can leave that out.
+LEARN = Work(480)
 ADVISE = Work(480, ("ask for no recommendation (--no-advice)",))
 
 
@@ -133,7 +135,8 @@ def _reserved(room: Room) -> int:
 def _sentence(events: int, need: int, room: Room, work: Work, base: int) -> str:
     what = "addresses" if room.addresses else "memory"
     whose = f" for {events:,} events" if events else ""
-    fix = _or([*_fewer(events, need, room, base), *(work.less if events else ()), _more(room)])
+    fewer = _fewer(events, need, room, base)
+    fix = _or([*fewer, *(work.less if fewer else ()), _more(room)])
     return f"this needs about {gigabytes(need)} of {what}{whose}, and {room.text}: {fix}"
 
 

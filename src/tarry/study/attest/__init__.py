@@ -61,7 +61,7 @@ class Tested:
     region: Region
     hits: tuple[int, int]  # rows in the region: of the true story, of the other
     samples: int  # fresh ones of each story
-    level: float  # the chance that the bounds are wrong
+    level: float  # the chance that the bounds of this look are wrong
 
     @property
     def bounds(self) -> Bounds:
@@ -101,7 +101,7 @@ class Tested:
             "region": self.region.as_json(),
             "hits": list(self.hits),
             "samples": self.samples,
-            "level": self.level,
+            "level_of_look": self.level,
             "sees": _finite(self.sees),
         }
 

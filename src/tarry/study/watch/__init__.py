@@ -4,9 +4,10 @@ Each person's targets are dealt out to two names. A policy sees the person, an o
 releases alone, and looks for each name's other one among all names of the history.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ _MONTH = 31 * _DAY
 _LADDER = (_HOUR, 4 * _HOUR, 12 * _HOUR, _DAY, 3 * _DAY)
 #: On dates: those below a day all say the same day, and differ in how much that counts.
 _DATE_WIDTHS = (_HOUR, 4 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 3 * _DAY)
+#: Whoever sees moments may look at hours or dates alone, and at who acts in each: grids, and their widths.
+_COARSER = {_HOUR: (_HOUR, 4 * _HOUR, 12 * _HOUR), _DAY: (_HOUR, 12 * _HOUR, _DAY, 3 * _DAY)}
 #: Every act counts, or acts that follow another one of the same name within an hour count as that one.
 _PAUSES = (0, _HOUR)
 _NEAR = 1.15  # widths nearer than this, as a factor, tell the same
@@ -267,7 +270,7 @@ class _Run:
     def tallies(self, splits: Sequence[Pseudonyms]) -> Iterator[tuple[str, Tally]]:
         """What is found under every practice, and by dates and by tenure."""
         for name, replays in self._shown.items():
-            yield name, self._tally(splits, replays, self.widths)
+            yield name, self._tally(splits, replays, self.widths, coarser=_COARSER)
         days = self.table.time // _DAY * _DAY
         yield DATES, self._tally(splits, [days], _DATE_WIDTHS)
         # Months of equal length: those next to each other are just out of reach of the first width.
@@ -280,6 +283,7 @@ class _Run:
         replays: Sequence[IntArray],
         widths: tuple[int, ...],
         cell: int = WEEK,
+        coarser: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
     ) -> Tally:
         tallies = []
         for names in splits:
@@ -289,6 +293,10 @@ class _Run:
                 sights = [
                     Sight(names=names, seen=seen, widths=widths, pause=pause, cell=cell)
                     for pause in _PAUSES
+                ]
+                sights += [
+                    Sight(names=names, seen=seen, widths=among, pause=_HOUR, cell=cell, grid=grid)
+                    for grid, among in coarser.items()
                 ]
                 tallies.append(
                     Tally.of(
@@ -329,7 +337,7 @@ class _Run:
             people = found["nothing"].people
             if replays > 1:  # by split, then by draw, then by query
                 seen = _mean_over_draws(seen, [len(names.queries) for names in self.splits[kind]], replays)
-            if interval_below(best, seen, people):
+            if interval_below(best, seen, people, looks=(len(self._shown) - 1) * len(self.splits)):
                 yield (
                     f"split by {kind}: more is found under {name} than under nothing, so the attack is too "
                     "weak here; trust neither figure"

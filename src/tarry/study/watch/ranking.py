@@ -50,6 +50,7 @@ class Way:
 
     width: int  # microseconds
     pause: int = 0  # microseconds; 0: every act counts
+    grid: int = 1  # microseconds; times are cut to whole ones
     background: str = COUNTING
     trust: float | None = None
 
@@ -61,7 +62,9 @@ class Way:
     @property
     def text(self) -> str:
         """For people."""
-        within = f"within {seconds(self.width / 1e6)}" + (", bursts as one" if self.pause else "")
+        within = f"within {seconds(self.width / 1e6)}"
+        within += f", times cut to {seconds(self.grid / 1e6)}" if self.grid > 1 else ""
+        within += ", bursts as one" if self.pause else ""
         return (
             f"{within}, {COUNTING} counted"
             if self.counts
@@ -87,22 +90,29 @@ class Sight:
     widths: Sequence[int]
     pause: int = 0  # acts of a name that follow another one of it sooner than this count as that one
     cell: int = WEEK  # the length over which activity is compared; no finer than what is seen
+    grid: int = 1  # microseconds; whoever sees more may look as if times were cut to whole ones
+
+    @cached_property
+    def moments(self) -> IntArray:
+        """What is looked at of each row."""
+        cut: IntArray = self.seen // self.grid * self.grid
+        return cut
 
     @cached_property
     def _rows(self) -> IntArray:
         """The candidates' rows by the moment they are seen; of a burst of one name only the first."""
         names = self.names.names
-        rows: IntArray = np.lexsort((self.seen, names))
-        burst = (np.diff(names[rows]) == 0) & (np.diff(self.seen[rows]) < self.pause)
+        rows: IntArray = np.lexsort((self.moments, names))
+        burst = (np.diff(names[rows]) == 0) & (np.diff(self.moments[rows]) < self.pause)
         rows = rows[np.append(True, ~burst)]
         rows = rows[self.names.places[names[rows]] >= 0]
-        by_time: IntArray = rows[np.argsort(self.seen[rows], kind="stable")]
+        by_time: IntArray = rows[np.argsort(self.moments[rows], kind="stable")]
         return by_time
 
     @cached_property
     def times(self) -> IntArray:
         """When the candidates' acts are seen, in order."""
-        return self.seen[self._rows]
+        return self.moments[self._rows]
 
     @cached_property
     def owners(self) -> IntArray:
@@ -117,10 +127,10 @@ class Sight:
     @cached_property
     def rareness(self) -> FloatArray:
         """1 / f for each of the candidates' acts and each background, in microseconds."""
-        rows, own = self._rows, self.sizes[self.owners]
-        start, end = int(self.seen.min()), int(self.seen.max())
-        cells = (self.seen - start) // self.cell
-        hours = self.seen // _HOUR % _HOURS
+        rows, own, seen = self._rows, self.sizes[self.owners], self.moments
+        start, end = int(seen.min()), int(seen.max())
+        cells = (seen - start) // self.cell
+        hours = seen // _HOUR % _HOURS
         span = float(max(WEEK, self.cell, end - start))
         everybody = np.bincount(cells)[cells[rows]]
         that_week = _together(self.owners, cells[rows])
@@ -128,7 +138,7 @@ class Sight:
         that_hour = _together(self.owners, hours[rows])
         return np.stack(
             [
-                len(self.seen) / everybody * self.cell,
+                len(seen) / everybody * self.cell,
                 own / that_week * self.cell,
                 own / four_weeks * (4 * self.cell),
                 own / that_hour * span / _HOURS,
@@ -151,7 +161,7 @@ class Sight:
         """The ways to score, in the order of the columns of a ranking."""
         scored = [*product(BACKGROUNDS, TRUSTS), (COUNTING, None)]
         return [
-            Way(width=width, pause=self.pause, background=background, trust=trust)
+            Way(width=width, pause=self.pause, grid=self.grid, background=background, trust=trust)
             for width in self.widths
             for background, trust in scored
         ]
