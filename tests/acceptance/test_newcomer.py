@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -138,14 +139,16 @@ def test_then_a_gateway_on_postgresql(shell, tmp_path, postgres_server):
 
 @pytest.mark.needs("git")
 def test_then_a_delayed_push_to_a_bare_repository(shell):
-    """The commit has arrived, under the moment of its release."""
+    """The commit has arrived, and is dated to its release, at the moment that was told or later."""
     (lines,) = blocks_of("I act under several names")
 
     out = shell(lines)
 
-    leaves = re.search(r"^leaves +\S+ (\S+)", out, re.MULTILINE)[1]
-    (arrived,) = re.findall(r"^Owl  (.*)  A first commit$", out, re.MULTILINE)
-    assert leaves in arrived
+    told = re.search(r"^leaves +(\S+ \S+)", out, re.MULTILINE)[1]
+    (arrived,) = re.findall(r"^Owl  (.*) [+-]\d{4}  A first commit$", out, re.MULTILINE)
+    arrived_at = datetime.strptime(arrived, "%a %b %d %H:%M:%S %Y")  # noqa: DTZ007 - both are local
+    late = arrived_at - datetime.fromisoformat(told)
+    assert timedelta(0) <= late < timedelta(seconds=PATIENCE_S)
 
 
 def test_a_review_system_in_ten_minutes(shell, tmp_path):
