@@ -13,7 +13,7 @@ from contracts.real_server import RealServer, free_port
 from tarry.cli.main import main
 
 POLICY = 'epsilon = 2\ngap = "1s"\nwindow = "500ms"\ntick = "500ms"\nlabels = "declared"\n'
-SECONDS, RATE = "14", "600"
+SECONDS, RATES = "14", ("600", "400", "250")
 AS_IT_IS = "import sys; from tarry.cli.main import main; sys.exit(main(sys.argv[1:]))"
 ALL_UNBATCHED = f"""
 import tarry.core.release as release
@@ -60,8 +60,13 @@ def gateway(tmp_path, request):
 
 
 def attest(capsys, gateway, level):
-    code = main(["attest", *gateway, "--seconds", SECONDS, "--rate", RATE, "--level", level, "--json"])
-    return code, json.loads(capsys.readouterr().out)
+    """On a busy machine posts are sent too late, and do not count: then again with fewer a second."""
+    for rate in RATES:
+        code = main(["attest", *gateway, "--seconds", SECONDS, "--rate", rate, "--level", level, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        if found["left_out"] < found["drawn"] / 4:
+            break
+    return code, found
 
 
 @pytest.mark.parametrize("gateway", [AS_IT_IS], indirect=True, ids=["as it is"])
@@ -72,6 +77,7 @@ def test_a_gateway_keeps_its_promise_and_the_bound_comes_near(gateway, capsys):
     assert (code, found["verdict"]) == (0, "consistent")
     assert found["best"]["promised"] == 2
     assert 0.5 < found["best"]["epsilon_at_least"] < 2
+    assert 0 <= found["left_out"] < found["drawn"]
 
 
 @pytest.mark.parametrize("gateway", [ALL_UNBATCHED], indirect=True, ids=["all unbatched"])

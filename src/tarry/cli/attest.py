@@ -242,7 +242,7 @@ def _times(arguments: argparse.Namespace, tick: Fraction) -> Callable[[int], str
 
 def _drawn(arguments: argparse.Namespace, attestation: "Attestation") -> str:
     if arguments.gateway is not None:
-        return "played there"
+        return f"played there, of which {attestation.left_out:,} could not be sent in time and do not count"
     return (
         "drawn from the secure source"
         if attestation.seed is None

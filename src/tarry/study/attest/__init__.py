@@ -123,6 +123,7 @@ class Attestation:
     seed: int | None  # of the draws; None: the secure source
     level: float
     about: Fraction  # nats: pairs of that promise are told of first, while nothing is broken
+    left_out: int = 0  # of the samples drawn: what a running gateway was not sent in time
 
     @property
     def broken(self) -> bool:
@@ -152,6 +153,7 @@ class Attestation:
                 for test in self.tests
             ],
             "drawn": self.drawn,
+            "left_out": self.left_out,
             "seed": self.seed,
             "level": self.level,
             "not_decidable": list(NOT_DECIDABLE),

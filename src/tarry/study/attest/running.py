@@ -73,7 +73,7 @@ class RunningSpace:
 
     def __init__(self, url: str, token: str, space: str, *, posts_per_s: float = 180) -> None:
         self._address, self._token, self._space = read_address(url), token, space
-        self.posts_per_s = posts_per_s
+        self.posts_per_s, self.left_out = posts_per_s, 0  # repetitions, so far
         self._run, self._number = secrets.token_hex(8), count()
         self._known: dict[str, tuple[_Played, int]] = {}  # by the content of a post
 
@@ -117,6 +117,7 @@ class RunningSpace:
                 progress()
             tick = max(tick, self._tick()) + 1
         self._wait_for(played, after)
+        self.left_out += sum(one.spoiled for one in played)
         late = ceil(self.waits_s / float(self.policy.tick)) + max(
             (act.at for story, _ in stories for act in story.acts), default=0
         )
@@ -259,7 +260,7 @@ def attest_space(
         if progress is not None:
             progress(min(int(time.monotonic() - begun), int(seconds)), int(seconds))
 
-    return attest_played(
+    attestation = attest_played(
         lambda stories: space.play(stories, tell),
         pairs,
         name=space.name,
@@ -267,6 +268,7 @@ def attest_space(
         level=level,
         rounds=rounds_of(samples),
     )
+    return replace(attestation, left_out=space.left_out)
 
 
 def rounds_of(samples: int) -> tuple[float, ...]:
