@@ -195,13 +195,13 @@ def _become(folder: Path, where: str, what: str, number: int, ready: int) -> Non
 def _slowly(folder: Path) -> Callable[..., None]:
     """Room for a kill between the marks of releases and their rows, and before both are written down.
 
-    A file tells how often it has begun, and how often it came to its end.
+    A file tells who has begun, and how often it came to its end.
     """
     record = FeedOutlet.record
 
     def slow_record(outlet: FeedOutlet, transaction: Transaction, releases: Sequence[Release]) -> None:
         with (folder / "records").open("ab", buffering=0) as file:
-            file.write(b"(")
+            file.write(b"(%d " % os.getpid())
             time.sleep(0.005)
             record(outlet, transaction, releases)
             time.sleep(0.005)

@@ -69,9 +69,10 @@ def test_kills_of_servers_and_workers_lose_hasten_double_and_block_nothing(backe
     else:
         where = request.getfixturevalue("postgres_server").new_schema()
     run = Run(free_ports(2), found_gateway(tmp_path, where))
-    suffer(run, tmp_path, where, partial(kill_at_random, random.Random(backend), KILLS[backend]))
+    records = tmp_path / "records"
+    suffer(run, tmp_path, where, partial(kill_at_random, random.Random(backend), KILLS[backend], records))
 
-    records = (tmp_path / "records").read_bytes()
+    records = records.read_bytes()
     assert KILLS[backend] < 100 or records.count(b"(") > records.count(b")")
     assert set(read_attempts(where).values()) == {1}
     assert len(run.accepted) > KILLS[backend] // 2
@@ -135,14 +136,30 @@ def suffer(run, folder, where, trouble, *, wait_s=LEASE_S + MARGIN_S, programs=p
         assert [ask("end", process) for *_, process in alive] == [0] * len(alive)
 
 
-def kill_at_random(dice, kills, ask, alive):
-    """Each victim lived until it was killed, and is replaced at once; some are killed while they begin."""
-    for _ in range(kills):
+def kill_at_random(dice, kills, records, ask, alive):
+    """Each victim lived until it was killed, and is replaced at once; some are killed while they begin.
+
+    Every fifth is one that writes releases down at that moment, where there is one.
+    """
+    for turn in range(kills):
         time.sleep(dice.uniform(0.0, PAUSE_S))
-        what, number, victim = alive.pop(dice.randrange(len(alive)))
+        place = find_who_records(records, alive) if turn % 5 == 0 else None
+        what, number, victim = alive.pop(dice.randrange(len(alive)) if place is None else place)
         assert ask("kill", victim) == -9
         hasty = ["hasty"] * (dice.random() < 0.2)
         alive.append((what, number, ask(*hasty, what, number)))
+
+
+def find_who_records(records, alive):
+    """The place of a process that has begun to write releases down; None if nobody does for a while."""
+    places = {process: place for place, (*_, process) in enumerate(alive)}
+    deadline = time.monotonic() + 2 * PAUSE_S
+    while time.monotonic() < deadline:
+        text = records.read_bytes() if records.exists() else b""
+        if text.endswith(b" ") and (place := places.get(int(text.rpartition(b"(")[2]))) is not None:
+            return place
+        time.sleep(0.001)
+    return None
 
 
 def crash_at_random(dice, server, *_):

@@ -90,6 +90,17 @@ class RepeatsContract:
         assert len(world.delivered) == (0 if state == "withdrawn" else 1)
 
     @every_rule
+    def test_a_request_that_comes_again_first_closes_what_was_missed(self, new_world, rule):
+        """To a personal store: its receipt tells what those ticks have moved and decided."""
+        world = new_world(stiff_policy(rule), personal=True)
+        ((first,),) = world.send([world.candidate(secret=SECRET, body=BODY)])
+        world.clock.sleep(3 * WINDOW)
+        ((again,),) = world.send([world.candidate(secret=SECRET, body=BODY)])
+
+        assert again.status == world.gate.status(first.secret)
+        assert again.status.earliest > first.status.earliest
+
+    @every_rule
     def test_a_request_may_come_twice_in_one_call(self, new_world, rule):
         """The second gets the first one's receipts, and one with another body is refused."""
         world = new_world(stiff_policy(rule))

@@ -184,21 +184,21 @@ def accepting(
     """
     repeatable = [request for request in requests if request and request[0].body is not None]
     again = [each for request in repeatable for each in request]
-    known: Callable[[], dict[int, PostRow]] = dict
+    # The first of a request stands for all of them: the same key has the same first receipt.
     if again:
-        # The first of a request stands for all of them: the same key has the same first receipt.
         transaction.lock({request[0].receipt for request in repeatable})
-        known = ask_posts(transaction, [each.id for each in again])
+    asked = _ask_known(transaction, again)
 
     def accept_now() -> list[list[Receipt] | TarryError]:
-        now = snapshot(transaction)
+        known, now = asked, snapshot(transaction)
         vault.follow(now.settings)
         if now.settings.paused:
             raise Paused(_RESTORED)
         if now.settings.sharing.admission == "closing":
             # Ticks missed by now must not move a post that arrives now.
             close_ticks(transaction, vault.keys, vault.clock)
-            now = snapshot(transaction)
+            # That may have fixed the labels of those that have come before.
+            known, now = _ask_known(transaction, again), snapshot(transaction)
         clerk = _Clerk(transaction, vault, now)
         clerk.take_turns(requests)
         clerk.recall(again, known())
@@ -207,6 +207,13 @@ def accepting(
         return answers
 
     return accept_now
+
+
+def _ask_known(
+    transaction: Transaction, candidates: Sequence[Candidate]
+) -> Callable[[], dict[int, PostRow]]:
+    """Which of these have come before."""
+    return ask_posts(transaction, [each.id for each in candidates]) if candidates else dict
 
 
 class _Clerk:
