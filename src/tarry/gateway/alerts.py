@@ -1,8 +1,8 @@
 """Alerts for an operator who is not looking: what waits for a person, by webhook or mail, at full hours.
 
 They are caused by parked posts, outlets that are late, and the keeper, never by arrivals. They are sent
-when an hour begins, and say space and count: no target, reason or content of a post is in them. What was
-told is not told again until there is more; after a restart it is.
+when an hour begins, and say space and count: no target, reason or content of a post is in them. The same
+alert is not sent twice until there is more to say, or the server has been restarted.
 """
 
 import json
@@ -39,21 +39,21 @@ Way = Callable[[Fraction, Mapping[str, Any]], None]
 class _Trouble(NamedTuple):
     """What is the matter, as the hour begins."""
 
-    parked: Mapping[str, frozenset[int]]  # keys of posts by space; they are compared, and told to nobody
+    parked: Mapping[str, frozenset[int]]  # keys of posts by space; they are compared, and shown to nobody
     kinds: frozenset[str]  # closing, outlets, store
 
 
 class Alerts:
-    """Looks when an hour begins, and tells what was not told before.
+    """Looks when an hour begins, and sends what is new since the last alert.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> gateway, told = small_gateway(), []
-    >>> alerts = Alerts(gateway, [lambda at, what: told.append(what)], print)
+    >>> gateway, sent = small_gateway(), []
+    >>> alerts = Alerts(gateway, [lambda at, what: sent.append(what)], print)
     >>> alerts.look()
     >>> gateway.clock.sleep(3600)
     >>> alerts.look()
     alert sent
-    >>> told
+    >>> sent
     [{'text': 'Ticks are closed 1h late: does a keeper run?', 'parked': {}, 'late': ['closing']}]
     """
 
